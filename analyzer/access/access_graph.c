@@ -4,9 +4,11 @@
  * instantiated or updated, with later changes of nodes in the executable.
  *
  * Launches of one executable have equal accesses until it changes or its memory is freed; they are
- * read once.  If it is unknown which node was changed, each node may have either its old or its new
- * accesses.
+ * read once.  Programs update an executable before each launch, mostly to what it was before: equal
+ * contents (graph_key.h) are kept and judged once.  If it is unknown which node was changed, each
+ * node may have either its old or its new accesses.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,47 +16,52 @@
 #include "access_graph.h"
 #include "access_internal.h"
 #include "calls.h"
+#include "graph_key.h"
+#include "map.h"
 #include "memory.h"
 #include "record.h"
+#include "sorted.h"
 #include "unnamed_memory.h"
 #include "graph_child.h"
 
 /*
  * Reading a node takes about 20 microseconds, and several passes process a run.  A reader reads at
- * most this many versions of an executable (programs that update it for each launch have thousands)
- * and this many nodes.  For further launches it only lists the memory that they name,
- * and the detector counts them (access_graph_is_left_out).
+ * most this many nodes and versions, and keeps this much of them.  For further launches it only
+ * lists the memory that they name, and the detector counts them (access_graph_is_left_out).
  */
-#define VERSION_LIMIT 16
 #define NODE_LIMIT 20000
+#define CONTENT_BYTES ((size_t)64 << 20)
 
 /* The state of an executable for the launches between two calls. */
 struct version {
 	int64_t from, until;
-	uint64_t number; /* unique among all versions read */
-	struct accesses accesses;
+	uint64_t number; /* of its content */
 };
 
 struct exec {
-	struct version *version; /* in order of reading */
+	struct version *version; /* in order of time */
 	size_t count;
 };
 
 struct access_graphs {
 	struct db *db;
-	sqlite3_stmt *content, *change, *nodes, *bodies, *strays;
+	sqlite3_stmt *content, *change, *nodes, *bodies, *strays, *edges;
 	struct id_map execs;
+	struct map known;        /* key of a content -> its number */
+	struct id_map contents;  /* number -> struct accesses */
+	size_t bytes;            /* of these */
 	struct graph_part *part; /* of the last version read, like the members below */
 	size_t part_count;
 	struct graph_part_node *node;
 	size_t node_count;
 	struct accesses accesses;
 	int64_t exec;
-	int is_new;      /* the last launch queried read them */
+	uint64_t number; /* of the last launch queried, 0: it was not read */
+	int is_new;      /* that launch read a new content */
 	int is_left_out; /* or would have, but for a limit */
 	int complete;    /* nothing was left out */
 	size_t nodes_read, node_limit;
-	uint64_t numbers; /* versions read so far */
+	uint64_t numbers; /* contents so far */
 };
 
 /* Selects the graph of an executable and the call that defines its state. */
@@ -104,7 +111,9 @@ struct access_graphs *access_graphs_open(struct db *db)
 	graphs->nodes = db_prepare(db, nodes_sql);
 	graphs->bodies = db_prepare(db, "SELECT graph FROM graph_body WHERE node = ?");
 	graphs->strays = db_prepare(db, strays_sql);
-	if (graphs->content && graphs->change && graphs->nodes && graphs->bodies && graphs->strays)
+	graphs->edges = db_prepare(db, GRAPH_KEY_EDGES);
+	if (graphs->content && graphs->change && graphs->nodes && graphs->bodies &&
+		graphs->strays && graphs->edges)
 		return graphs;
 	access_graphs_close(graphs);
 	return NULL;
@@ -114,20 +123,26 @@ static void free_exec(void *object)
 {
 	struct exec *exec = object;
 
-	for (size_t i = 0; i < exec->count; i++)
-		accesses_release(&exec->version[i].accesses);
 	free(exec->version);
 	free(exec);
+}
+
+static void free_content(void *object)
+{
+	accesses_release(object);
+	free(object);
 }
 
 void access_graphs_close(struct access_graphs *graphs)
 {
 	sqlite3_stmt **all[] = { &graphs->content, &graphs->change, &graphs->nodes, &graphs->bodies,
-		&graphs->strays };
+		&graphs->strays, &graphs->edges };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		sqlite3_finalize(*all[i]);
 	id_map_release(&graphs->execs, free_exec);
+	id_map_release(&graphs->contents, free_content);
+	map_release(&graphs->known);
 	accesses_release(&graphs->accesses);
 	free(graphs->part);
 	free(graphs->node);
@@ -408,7 +423,8 @@ static int read_content(struct access_reader *reader, const struct access_rows *
 	sum->complete = sum->named && rc > 0 && first.graph;
 	graphs->part_count = graphs->node_count = 0;
 	graphs->exec = launch->exec;
-	graphs->is_new = graphs->complete = 1;
+	graphs->complete = 1;
+	graphs->nodes_read++;
 	if (rc < 0)
 		return -1;
 	add_part(graphs, first);
@@ -429,14 +445,13 @@ static int read_content(struct access_reader *reader, const struct access_rows *
 	return 0;
 }
 
-static int read_version(struct access_reader *reader, const struct access_rows *launch,
-	int64_t call, struct version *version)
+/* Keeps the content that was read last. */
+static void keep_content(struct access_reader *reader, const struct access_rows *launch)
 {
 	struct access_graphs *graphs = reader->graphs;
-	struct accesses *sum = &version->accesses;
+	struct accesses *sum =
+		id_map_need(&graphs->contents, (int64_t)graphs->numbers, sizeof(*sum));
 
-	if (read_content(reader, launch, call, version))
-		return -1;
 	copy(sum, &graphs->accesses);
 	for (size_t i = 0; i < sum->count; i++)
 		if (sum->access[i].node)
@@ -444,6 +459,40 @@ static int read_version(struct access_reader *reader, const struct access_rows *
 	if (!sum->complete)
 		add_named(reader, launch, sum);
 	access_shorten(sum);
+	graphs->bytes += sum->room * sizeof(*sum->access);
+}
+
+static struct graph_content content_of(const struct access_graphs *graphs)
+{
+	return (struct graph_content){ .exec = graphs->exec,
+		.number = (int64_t)graphs->number,
+		.part = graphs->part,
+		.node = graphs->node,
+		.accesses = &graphs->accesses,
+		.part_count = graphs->part_count,
+		.node_count = graphs->node_count,
+		.complete = graphs->complete };
+}
+
+static int read_version(struct access_reader *reader, const struct access_rows *launch,
+	int64_t call, struct version *version)
+{
+	struct access_graphs *graphs = reader->graphs;
+	struct graph_content content;
+	uint64_t key;
+
+	if (read_content(reader, launch, call, version))
+		return -1;
+	content = content_of(graphs);
+	if (graph_key(reader->run, &content, launch, graphs->edges, &key))
+		return -1;
+	version->number = map_get(&graphs->known, key, 0);
+	if (version->number)
+		return 0;
+	graphs->is_new = 1;
+	version->number = ++graphs->numbers;
+	map_set(&graphs->known, key, version->number);
+	keep_content(reader, launch);
 	return 0;
 }
 
@@ -461,34 +510,40 @@ static int find_lifetime(struct access_graphs *graphs, int64_t exec, int64_t cal
 	return rc < 0 ? -1 : 0;
 }
 
-void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
-	struct accesses *accesses)
+void access_copy_version(struct access_reader *reader, uint64_t number, struct accesses *accesses)
 {
-	const struct exec *of = id_map_get(&reader->graphs->execs, exec);
-	const struct version *version = of->version;
-
-	while (version->number != number)
-		version++;
-	copy(accesses, &version->accesses);
+	copy(accesses, id_map_get(&reader->graphs->contents, (int64_t)number));
 }
 
-/* Returns NULL after a message.  Others that walk other parts read graphs, too. */
-static struct version *read_next(struct access_reader *reader, int64_t call,
-	const struct access_rows *rows, struct exec *exec)
+/* Others that walk other parts read graphs, too. */
+static int read_next(struct access_reader *reader, int64_t call, const struct access_rows *rows,
+	struct version *version)
 {
-	struct version *version = array_push(exec->version, exec->count);
-
 	int rc;
 
-	*version = (struct version){ .number = ++reader->graphs->numbers };
 	db_lock(reader->graphs->db);
 	rc = find_lifetime(reader->graphs, rows->exec, call, version) ||
 		read_version(reader, rows, call, version);
 	db_unlock(reader->graphs->db);
-	if (!rc)
-		return version;
-	version->until = 0;
-	return NULL;
+	return rc ? -1 : 0;
+}
+
+/* The first of an executable's versions that begins after the call. */
+static size_t place_of(const struct exec *exec, int64_t call)
+{
+	return sorted_after(exec->version, exec->count, sizeof(*exec->version),
+		offsetof(struct version, from), call);
+}
+
+/* Versions of one executable do not overlap. */
+static void add_version(struct exec *exec, int64_t call, struct version version)
+{
+	size_t place = place_of(exec, call);
+
+	*array_push(exec->version, exec->count) = version;
+	memmove(exec->version + place + 1, exec->version + place,
+		(exec->count - 1 - place) * sizeof(version));
+	exec->version[place] = version;
 }
 
 int access_find_version(struct access_reader *reader, int64_t call, const struct access_rows *rows,
@@ -496,23 +551,23 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 {
 	struct access_graphs *graphs = reader->graphs;
 	struct exec *exec = id_map_need(&graphs->execs, rows->exec, sizeof(*exec));
-	const struct version *version;
+	size_t place = place_of(exec, call);
+	struct version version = { 0 };
 
-	*number = 0;
+	*number = graphs->number = 0;
 	graphs->is_new = graphs->is_left_out = 0;
-	for (size_t i = exec->count; i-- > 0;)
-		if (call >= exec->version[i].from && call < exec->version[i].until) {
-			*number = exec->version[i].number;
-			return 0;
-		}
-	if (exec->count == VERSION_LIMIT || graphs->nodes_read > graphs->node_limit) {
+	if (place && call < exec->version[place - 1].until) {
+		*number = graphs->number = exec->version[place - 1].number;
+		return 0;
+	}
+	if (graphs->bytes > CONTENT_BYTES || graphs->nodes_read > graphs->node_limit) {
 		graphs->is_left_out = 1;
 		return 0;
 	}
-	version = read_next(reader, call, rows, exec);
-	if (!version)
+	if (read_next(reader, call, rows, &version))
 		return -1;
-	*number = version->number;
+	add_version(exec, call, version);
+	*number = graphs->number = version.number;
 	return 0;
 }
 
@@ -523,16 +578,8 @@ int access_graph_is_left_out(const struct access_reader *reader)
 
 int access_graph_is_new(const struct access_reader *reader, struct graph_content *content)
 {
-	const struct access_graphs *graphs = reader->graphs;
-
-	*content = (struct graph_content){ .exec = graphs->exec,
-		.part = graphs->part,
-		.node = graphs->node,
-		.accesses = &graphs->accesses,
-		.part_count = graphs->part_count,
-		.node_count = graphs->node_count,
-		.complete = graphs->complete };
-	return graphs->is_new;
+	*content = content_of(reader->graphs);
+	return reader->graphs->is_new;
 }
 
 void access_graph_limit(struct access_reader *reader, size_t nodes)

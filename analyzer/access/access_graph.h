@@ -27,7 +27,7 @@ struct graph_part {
 };
 
 struct graph_content {
-	int64_t exec;
+	int64_t exec, number; /* number: equal ones are equal contents; 0: it was not read */
 	const struct graph_part *part;
 	const struct graph_part_node *node; /* sorted by part, then by id */
 	const struct accesses *accesses; /* sorted by node; access.node is 1 + index, 0: any node */
@@ -37,11 +37,11 @@ struct graph_content {
 
 /*
  * Returns 1 and the content of the graph that the last access_read() of a launch read, valid until
- * the next one; 0 if an earlier launch had the same content.
+ * the next one; 0 if an earlier launch had the same content.  Its number is that of any launch.
  */
 int access_graph_is_new(const struct access_reader *reader, struct graph_content *content);
 
-/* Returns 1 if the last launch was not read: its executable has too many versions or nodes. */
+/* Returns 1 if the last launch was not read: a limit was reached before. */
 int access_graph_is_left_out(const struct access_reader *reader);
 
 /*

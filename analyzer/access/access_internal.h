@@ -74,13 +74,12 @@ int access_add_operation(struct access_reader *reader, const struct access_rows 
 	const char *node_type, struct accesses *accesses);
 
 /*
- * Finds the number of the version of the executable that a call launches.  0: beyond the limit of
- * versions; access_add_named() then adds the memory that the launch names.
+ * Finds the number of the content of the executable that a call launches.  0: beyond the limits;
+ * access_add_named() then adds the memory that the launch names.
  */
 int access_find_version(struct access_reader *reader, int64_t call, const struct access_rows *rows,
 	uint64_t *number);
-void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
-	struct accesses *accesses);
+void access_copy_version(struct access_reader *reader, uint64_t number, struct accesses *accesses);
 void access_add_named(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses);
 

@@ -321,7 +321,7 @@ static int read_list(struct access_reader *reader, const struct access_rows *row
 	scratch->complete = scratch->named = 0;
 	scratch->reaches = 0;
 	if (version) {
-		access_copy_version(reader, rows->exec, version, scratch);
+		access_copy_version(reader, version, scratch);
 		return 0;
 	}
 	if (kind_family(rows->kind) == FAMILY_graph_launch) {

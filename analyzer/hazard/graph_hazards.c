@@ -17,8 +17,9 @@
 #include "memory.h"
 #include "sorted.h"
 
-/* Pairs of accesses judged in one graph, at 0.5 us each; a graph with more is a loss. */
+/* Pairs of accesses judged in one graph, and in all, 0.5 us each; a graph beyond is a loss. */
 #define MOST_JUDGED 1000000
+#define MOST_JUDGED_IN_ALL (64 * MOST_JUDGED)
 
 struct graph_walk {
 	struct hazards *hazards;
@@ -316,7 +317,8 @@ static void find_accesses(struct graph_walk *walk)
 /* Returns 0; 1 if it takes too much work, or the edges form a cycle; -1 after a message. */
 static int judge_nodes(struct graph_walk *walk)
 {
-	uint64_t most = walk->hazards->judged + MOST_JUDGED;
+	uint64_t left = MOST_JUDGED_IN_ALL - walk->hazards->judged_in_graphs;
+	uint64_t most = walk->hazards->judged + (left < MOST_JUDGED ? left : MOST_JUDGED);
 	size_t end = walk->content->node_count;
 	int rc = graph_order_start(&walk->any, walk->rank);
 	int other = graph_order_start(&walk->full, NULL), next;
@@ -381,15 +383,6 @@ static void note_skipped(struct hazards *hazards)
 	map_add(&hazards->skipped, (uint64_t)hazards->process, 1);
 }
 
-void hazards_skip_graph(struct hazards *hazards, int64_t exec)
-{
-	struct graph_hazards *own = id_map_need(&hazards->graphs, exec, sizeof(*own));
-
-	if (!own->skipped)
-		note_skipped(hazards);
-	own->skipped = 1;
-}
-
 int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch)
 {
@@ -399,13 +392,16 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	struct ordering streams = hazards->ordering;
 	struct operation_point now = hazards->now;
 	struct graph_hazards *own =
-		id_map_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
+		id_map_need(&hazards->graphs, content->number, sizeof(struct graph_hazards));
+	uint64_t judged = hazards->judged;
 	int rc;
 
 	own->first = hazards->count;
 	hazards->launch = launch->id;
 	hazards->ordering = (struct ordering){ order_of_nodes, &walk };
 	rc = !content->complete ? 1 : begin(&walk) ? -1 : judge_nodes(&walk);
+	judged = hazards->judged_in_graphs + hazards->judged - judged;
+	hazards->judged_in_graphs = judged < MOST_JUDGED_IN_ALL ? judged : MOST_JUDGED_IN_ALL;
 	if (rc > 0) {
 		note_skipped(hazards);
 		rc = 0;
@@ -430,9 +426,9 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	return rc;
 }
 
-void hazards_count_graph(struct hazards *hazards, int64_t exec)
+void hazards_count_graph(struct hazards *hazards, int64_t number)
 {
-	const struct graph_hazards *own = exec ? id_map_get(&hazards->graphs, exec) : NULL;
+	const struct graph_hazards *own = number ? id_map_get(&hazards->graphs, number) : NULL;
 
 	for (size_t i = 0; own && i < own->count; i++)
 		hazards->hazard[own->first + i].count++;

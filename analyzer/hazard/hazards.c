@@ -69,6 +69,7 @@ void hazards_free(struct hazards *hazards)
 	reuse_release(&hazards->reuse);
 	map_release(&hazards->forgotten);
 	map_release(&hazards->skipped);
+	map_release(&hazards->left_out);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	free(hazards->uses);
@@ -497,14 +498,14 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 		if (hazards_add_access(hazards, &accesses->access[i]))
 			return -1;
 	if (hazards->operations.graph_is_left_out)
-		hazards_skip_graph(hazards, call->exec);
+		map_add(&hazards->left_out, (uint64_t)hazards->process, 1);
 	if (operations_graph(&hazards->operations, &content)) {
 		hazards_keep_rows(hazards, 0);
 		if (hazards_check_graph(hazards, &content, call))
 			return -1;
 	}
 	if (kind_family(call->kind) == FAMILY_graph_launch)
-		hazards_count_graph(hazards, call->exec);
+		hazards_count_graph(hazards, hazards->operations.graph);
 	return 0;
 }
 
@@ -593,6 +594,7 @@ static int store_loss(struct hazards *hazards, const struct map *counts, const c
 int hazards_finish_losses(struct hazards *hazards)
 {
 	return store_loss(hazards, &hazards->skipped, HAZARD_LOSS) ||
+			store_loss(hazards, &hazards->left_out, HAZARD_LEFT_OUT) ||
 			store_loss(hazards, &hazards->forgotten, HAZARD_FORGOTTEN)
 		? -1
 		: 0;

@@ -26,6 +26,7 @@
 
 /* Reason in table loss: graphs whose nodes were not compared. */
 #define HAZARD_LOSS "graphs_not_read"
+#define HAZARD_LEFT_OUT "graph_launches_not_read"
 /*
  * Reason in table loss: accesses removed from a full history before they were known to be
  * irrelevant.

@@ -47,7 +47,6 @@ struct hazard {
 /* Hazards within an executable graph, without later updates of it. */
 struct graph_hazards {
 	size_t first, count;
-	int skipped; /* a launch of it was not read: counted in table loss */
 };
 
 /* Hazards whose explanation holds only until a stream uses an allocation. */
@@ -68,12 +67,13 @@ struct hazards {
 	struct usage usage;
 	struct fences fences, captured; /* outside and inside of captures */
 	struct dependents dependents;
-	struct id_map graphs;       /* executable -> struct graph_hazards */
+	struct id_map graphs;       /* number of a content -> struct graph_hazards */
 	struct id_map graph_memory; /* executable -> struct graph_memory */
 	struct map graph_addresses; /* address of such memory -> allocation, 0: freed */
 	struct map last_functions;  /* stream -> start of its last host function's call, ns */
 	struct map forgotten;       /* process -> accesses removed from full histories */
-	struct map skipped;         /* process -> graphs that were not read */
+	struct map skipped;         /* process -> graphs that were not judged */
+	struct map left_out;        /* process -> launches of graphs that were not read */
 	struct incidents incidents;
 	struct map scripted; /* processes with calls made by a script */
 	struct map outside;  /* streams that have waited for a value in memory */
@@ -93,6 +93,7 @@ struct hazards {
 	size_t count;
 	struct map pairs; /* pair of places, by hash -> the first row of its last operation */
 	uint64_t judged;  /* pairs of accesses so far */
+	uint64_t judged_in_graphs;
 	/* State of the current call: */
 	struct order *order;
 	struct order_reaches reaches;
@@ -200,14 +201,11 @@ void hazards_watch(struct hazards *hazards, int64_t allocation);
 /* Processes an event wait, which may be the fence that a previous hazard lacked. */
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait);
 
-/* Judges the nodes of a launched graph; once for each state of an executable. */
+/* Judges the nodes of a launched graph; once for each content of an executable. */
 int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch);
 
-/* Notes a launch that was not read (access_graph_is_left_out). */
-void hazards_skip_graph(struct hazards *hazards, int64_t exec);
-
-/* Counts one more launch of it. */
-void hazards_count_graph(struct hazards *hazards, int64_t exec);
+/* Counts one more launch of the content of that number. */
+void hazards_count_graph(struct hazards *hazards, int64_t number);
 
 #endif

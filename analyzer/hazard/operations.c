@@ -55,6 +55,7 @@ static int read_graph(struct operations *operations, const struct walk_call *cal
 	if (!found)
 		return -1;
 	operations->graph_is_new = access_graph_is_new(operations->reader, &content);
+	operations->graph = content.number;
 	operations->graph_is_left_out = access_graph_is_left_out(operations->reader);
 	*accesses = wanted ? found : NULL;
 	return 0;
@@ -72,6 +73,7 @@ int operations_read(struct operations *operations, const struct walk_call *call,
 
 	*accesses = NULL;
 	operations->graph_is_new = operations->graph_is_left_out = 0;
+	operations->graph = 0;
 	if (call->kind == KIND_GRAPH_LAUNCH && call->exec)
 		return read_graph(operations, call, wanted, accesses);
 	if (!wanted || !kind_has(call->kind, K_ACCESSES) ||

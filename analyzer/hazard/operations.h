@@ -16,6 +16,7 @@ struct operations {
 	struct run_cursor operands;
 	struct id_map known;   /* kernels with known accesses */
 	int graph_is_new;      /* the last call read launches a graph that was not read before */
+	int64_t graph;         /* number of the graph that it launches, 0: none */
 	int graph_is_left_out; /* or one that no longer was read: access_graph_is_left_out() */
 };
 

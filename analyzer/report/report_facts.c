@@ -189,8 +189,10 @@ static const char coverage_sql[] =
 	" (SELECT count(*) AS kernels, count(parameter_count) AS known FROM kernel"
 	"   WHERE handle NOT NULL) k";
 
+/* Kernels of a graph that was not read are launched with it. */
 static const char accesses_sql[] =
-	"SELECT coalesce(sum(launches), 0) AS launches,"
+	"SELECT coalesce(sum(launches), 0) + (SELECT coalesce(sum(count), 0) FROM loss"
+	"  WHERE reason = 'graph_launches_not_read') AS launches,"
 	" coalesce(sum(complete), 0) AS launches_complete,"
 	" count(*) FILTER (WHERE complete < launches) AS kernels_incomplete FROM kernel_use";
 

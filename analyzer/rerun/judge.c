@@ -140,7 +140,9 @@ static const char new_sql[] =
 static const char unknown_sql[] =
 	"SELECT 'the run is too large to be judged (' || reason || ')' FROM loss"
 	" WHERE EXISTS (SELECT 1 FROM temp.moved) AND reason IN"
-	" ('" ORDER_LOSS "', '" HAZARD_LOSS "', '" HAZARD_FORGOTTEN "') LIMIT 1";
+	" ('" ORDER_LOSS "', '" HAZARD_LOSS "', '" HAZARD_LEFT_OUT "', '" HAZARD_FORGOTTEN
+	"')"
+	" LIMIT 1";
 
 static int say_pair(struct words *words, sqlite3_stmt *q, FILE *out)
 {
