@@ -507,3 +507,41 @@ int replay_load(struct savings *savings, struct db *db)
 	large_free(loader.marks);
 	return rc;
 }
+
+/* --- a wait that a fix removes may have ordered two operations: the fix must do it then --- */
+
+static void add_accident(struct replay *replay, int64_t later, int64_t earlier, int64_t via)
+{
+	struct replay_accident accident = { .earlier = replay_step_of(replay, earlier),
+		.via = replay_step_of(replay, via) };
+	uint32_t of = replay_step_of(replay, later);
+
+	if (of == REPLAY_NONE || accident.earlier >= of || accident.via == REPLAY_NONE)
+		return;
+	accident.next = replay->step[of].accident;
+	replay->step[of].accident = (uint32_t)replay->accident_count;
+	*array_push(replay->accident, replay->accident_count) = accident;
+}
+
+/* Table hazard, rule accidental-order; and what waits of the host keep in order. */
+int replay_find_accidents(struct replay *replay, struct db *db)
+{
+	const struct run_evidence *evidence = &db->run->evidence;
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT call, other_call, via FROM hazard"
+		" WHERE process = ? AND via NOT NULL AND launch IS NULL");
+	int rc = q ? 0 : -1;
+
+	if (q)
+		sqlite3_bind_int64(q, 1, replay->process);
+	while (!rc && (rc = db_step(q)) > 0) {
+		add_accident(replay, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+			sqlite3_column_int64(q, 2));
+		rc = 0;
+	}
+	sqlite3_finalize(q);
+	for (size_t i = 0; i < evidence->fence_count; i++)
+		add_accident(replay, evidence->fence[i].later, evidence->fence[i].earlier,
+			evidence->fence[i].wait);
+	return rc;
+}
