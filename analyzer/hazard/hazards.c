@@ -357,9 +357,6 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
 	hazard.fence = hazards_explain(hazards, judging->shared, &hazard);
-	if (!hazard.fence.why && hazard.confidence == CONFIDENCE_POSSIBLE &&
-		past->by.thread != hazards->now.thread)
-		hazard.fence.why = MISTAKE_other_thread;
 	hazards_add(hazards, &hazard);
 	return 1;
 }

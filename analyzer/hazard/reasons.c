@@ -124,8 +124,12 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 	third = find_third_stream(hazards, shared, hazard, fence.why);
 	if (third)
 		return (struct fence){ MISTAKE_third_stream, third->call, third->record };
-	return fence.why ? fence
-			 : fences_find_unused(&hazards->fences, &hazard->earlier, &hazard->later);
+	if (!fence.why)
+		fence = fences_find_unused(&hazards->fences, &hazard->earlier, &hazard->later);
+	if (!fence.why && hazard->confidence == CONFIDENCE_POSSIBLE &&
+		hazard->earlier.thread != hazard->later.thread)
+		fence.why = MISTAKE_other_thread;
+	return fence;
 }
 
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
