@@ -30,7 +30,8 @@
  * lists the memory that they name, and the detector counts them (access_graph_is_left_out).
  */
 #define NODE_LIMIT 20000
-#define CONTENT_BYTES ((size_t)64 << 20)
+#define CHANGES_A_NODE 16                /* take as long */
+#define CONTENT_BYTES ((size_t)64 << 20) /* but for the first content of each executable */
 
 /* The state of an executable for the launches between two calls. */
 struct version {
@@ -459,6 +460,8 @@ static void keep_content(struct access_reader *reader, const struct access_rows 
 	if (!sum->complete)
 		add_named(reader, launch, sum);
 	access_shorten(sum);
+	sum->room = sum->count;
+	sum->access = xrealloc(sum->access, sum->room + 1, sizeof(*sum->access));
 	graphs->bytes += sum->room * sizeof(*sum->access);
 }
 
@@ -560,7 +563,10 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 		*number = graphs->number = exec->version[place - 1].number;
 		return 0;
 	}
-	if (graphs->bytes > CONTENT_BYTES || graphs->nodes_read > graphs->node_limit) {
+	/* What changed since it was instantiated is walked, too. */
+	graphs->nodes_read += exec->count / CHANGES_A_NODE;
+	if ((graphs->bytes > CONTENT_BYTES && exec->count) ||
+		graphs->nodes_read > graphs->node_limit) {
 		graphs->is_left_out = 1;
 		return 0;
 	}

@@ -71,8 +71,10 @@ static void read_calls(struct account *account)
 				last->cause = ACCOUNT_WAIT;
 			else if (kind_has(call->kind, K_WORK) && last->cause == ACCOUNT_CALL)
 				last->cause = ACCOUNT_SUBMIT;
-			for (held = 0; wait; wait = run_next_wait(&run->evidence, wait))
+			for (held = 0; wait; wait = run_next_wait(&run->evidence, wait)) {
 				held = at_least(wait->waited, held);
+				last->op = wait->op;
+			}
 			last->held += held;
 			if (!last->site)
 				last->site = run_link(run, id)->site;

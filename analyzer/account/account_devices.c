@@ -113,6 +113,14 @@ static void find_calls_around(struct around *around, const struct account_thread
 	}
 }
 
+/* Does a wait of the host last as long as another device works? */
+static int waits_for_other(const struct run *run, const struct account_call *call, int32_t device)
+{
+	const struct run_work *work = call->op ? run_work(run, call->op) : NULL;
+
+	return call->cause == ACCOUNT_WAIT && work && run_where(run, work)->device != device;
+}
+
 static void assign_calls(struct account *account, struct gaps *gaps, struct account_thread *thread,
 	int32_t device, int64_t from, int64_t until, int is_other)
 {
@@ -121,9 +129,13 @@ static void assign_calls(struct account *account, struct gaps *gaps, struct acco
 	for (size_t i = thread->at; i < thread->count && thread->call[i].enter < until; i++) {
 		const struct account_call *call = &thread->call[i];
 
-		if (!is_other || call->cause != ACCOUNT_WAIT)
-			account_add(account, device, call->cause, 0, call->site,
-				remove_interval(gaps, call->enter, call->exit));
+		if (is_other && call->cause == ACCOUNT_WAIT)
+			continue;
+		if (waits_for_other(account->run, call, device))
+			account_add(account, device, ACCOUNT_HELD, 0, call->site,
+				remove_interval(gaps, call->enter, call->enter + call->held));
+		account_add(account, device, call->cause, 0, call->site,
+			remove_interval(gaps, call->enter, call->exit));
 	}
 }
 

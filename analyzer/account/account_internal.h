@@ -70,6 +70,7 @@ struct account_call {
 	int64_t enter, exit; /* ns; exit RUN_NEVER: it did not return */
 	int64_t held;        /* ns, by table wait */
 	uint32_t site;
+	uint32_t op; /* the operation that held it last, 0: none, or not known */
 	enum account_cause cause;
 };
 

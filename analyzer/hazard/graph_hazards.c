@@ -377,9 +377,12 @@ static int begin(struct graph_walk *walk)
 	return 0;
 }
 
-/* Counts graphs that are too large or not known in full. */
-static void note_skipped(struct hazards *hazards)
+/* Counts executables that are too large or not known in full, each once. */
+static void note_skipped(struct hazards *hazards, int64_t exec)
 {
+	if (map_get(&hazards->skipped_execs, (uint64_t)exec, 0))
+		return;
+	map_set(&hazards->skipped_execs, (uint64_t)exec, 1);
 	map_add(&hazards->skipped, (uint64_t)hazards->process, 1);
 }
 
@@ -403,7 +406,7 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	judged = hazards->judged_in_graphs + hazards->judged - judged;
 	hazards->judged_in_graphs = judged < MOST_JUDGED_IN_ALL ? judged : MOST_JUDGED_IN_ALL;
 	if (rc > 0) {
-		note_skipped(hazards);
+		note_skipped(hazards, content->exec);
 		rc = 0;
 	}
 	graph_order_release(&walk.full);

@@ -69,6 +69,7 @@ void hazards_free(struct hazards *hazards)
 	reuse_release(&hazards->reuse);
 	map_release(&hazards->forgotten);
 	map_release(&hazards->skipped);
+	map_release(&hazards->skipped_execs);
 	map_release(&hazards->left_out);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);

@@ -68,11 +68,12 @@ struct hazards {
 	struct fences fences, captured; /* outside and inside of captures */
 	struct dependents dependents;
 	struct id_map graphs;       /* number of a content -> struct graph_hazards */
-	struct id_map graph_memory; /* executable -> struct graph_memory */
+	struct id_map graph_memory; /* content of a graph, by number -> struct graph_memory */
 	struct map graph_addresses; /* address of such memory -> allocation, 0: freed */
 	struct map last_functions;  /* stream -> start of its last host function's call, ns */
 	struct map forgotten;       /* process -> accesses removed from full histories */
 	struct map skipped;         /* process -> graphs that were not judged */
+	struct map skipped_execs;   /* executables counted there */
 	struct map left_out;        /* process -> launches of graphs that were not read */
 	struct incidents incidents;
 	struct map scripted; /* processes with calls made by a script */
@@ -137,6 +138,12 @@ void hazards_keep_rows(struct hazards *hazards, size_t graph_first);
 
 /* Finds out whether accesses of the program itself were recorded; required before the other. */
 void hazards_find_touches(struct hazards *hazards, const struct walk_part *part);
+
+/*
+ * If another thread has observed it complete, that thread may have signalled this one by means that
+ * are not recorded.
+ */
+int hazards_any_observed(const struct order *order, const struct order_epoch *epoch);
 
 /* Processes work that uses host memory, or an access of the program itself to such memory. */
 int hazards_process_touch(struct hazards *hazards, const struct walk_call *call);

@@ -71,11 +71,7 @@ static int may_be_pending(const struct hazards *hazards, const struct host_use *
 		!order_is_complete(hazards->order, use->process, &use->by.epoch);
 }
 
-/*
- * If another thread has observed it complete, that thread may have signalled this one by means that
- * are not recorded.
- */
-static int any_thread_observed(const struct order *order, const struct order_epoch *epoch)
+int hazards_any_observed(const struct order *order, const struct order_epoch *epoch)
 {
 	for (size_t i = 0; i < order->threads.size; i++)
 		if (order->threads.slot[i].object &&
@@ -101,7 +97,7 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		access->run <= HAZARD_FLAG_BYTES;
 
 	if (use->by.outside || use->by.spins || access->maybe ||
-		any_thread_observed(hazards->order, &use->by.epoch) ||
+		hazards_any_observed(hazards->order, &use->by.epoch) ||
 		(is_word && access->direction == ACCESS_ATOMIC))
 		return CONFIDENCE_POSSIBLE;
 	if (conflict->overlap != OVERLAP_SURE && !conflict->covered)

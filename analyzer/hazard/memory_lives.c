@@ -77,14 +77,24 @@ static int free_graph_memory(struct hazards *hazards, const struct walk_call *ca
 	return 0;
 }
 
-/* Work is complete for who frees on the host if the thread has observed that. */
+/*
+ * Work is complete for who frees on the host if the thread has observed that; another one may have
+ * told it.  What was only allocated is not accessed.
+ */
 static enum order_strength order_on_host(void *arg, const struct past_access *past,
 	const struct memory_access *access)
 {
 	const struct hazards *hazards = arg;
 
+	enum order_strength strength;
+
 	(void)access;
-	return order_known(hazards->order, hazards->now.thread, past->by.epoch);
+	if (past->by.is_life)
+		return ORDER_GUARANTEED;
+	strength = order_known(hazards->order, hazards->now.thread, past->by.epoch);
+	return strength == ORDER_UNORDERED && hazards_any_observed(hazards->order, &past->by.epoch)
+		? ORDER_ASSUMED
+		: strength;
 }
 
 /*
@@ -129,7 +139,7 @@ int hazards_process_lives(struct hazards *hazards, const struct walk_call *call,
 static void note_memory(struct hazards *hazards, const struct graph_content *content)
 {
 	struct graph_memory *memory =
-		id_map_need(&hazards->graph_memory, content->exec, sizeof(*memory));
+		id_map_need(&hazards->graph_memory, content->number, sizeof(*memory));
 
 	memory->count = 0;
 	for (size_t i = 0; i < content->node_count; i++) {
@@ -165,7 +175,9 @@ int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *
 
 	if (operations_graph(&hazards->operations, &content))
 		note_memory(hazards, &content);
-	memory = call->exec ? id_map_get(&hazards->graph_memory, call->exec) : NULL;
+	memory = call->exec && hazards->operations.graph
+		? id_map_get(&hazards->graph_memory, hazards->operations.graph)
+		: NULL;
 	for (size_t i = 0; memory && i < memory->count; i++)
 		if (begin_life(hazards, memory->allocation[i]))
 			return -1;

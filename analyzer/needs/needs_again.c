@@ -48,7 +48,8 @@ int needs_again_left(const struct orders *orders, const struct walk_call *call,
 		(!kind_has(next->kind, K_WORK) || kind_has(next->kind, K_MARKER)) &&
 		kind_waits(next->kind) == WAITS_NOTHING);
 	return next && call_is_wait(next->kind) &&
-		(kind_waits(next->kind) == WAITS_CONTEXT ||
+		((kind_waits(next->kind) == WAITS_CONTEXT &&
+			 run_payload(run, next)->context == run_stream(run, stream)->context) ||
 			(kind_waits(next->kind) == WAITS_STREAM && next->stream == stream));
 }
 

@@ -18,7 +18,7 @@ static int say_free(struct words *words, const struct instance *worst, FILE *out
 	fputs(" frees memory that ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
-	fputs(" uses, and nothing has waited for that", out);
+	fputs(" uses, and its thread has not waited for that", out);
 	return pass_say_reason(words, worst, out);
 }
 

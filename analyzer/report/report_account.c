@@ -32,7 +32,7 @@ static const struct {
 	{ "submit", "host in calls that submit", 1, "in calls that submit", 0 },
 	{ "call", "host in other CUDA calls", 1, "in other CUDA calls", 0 },
 	{ "wait", "host returning from waits", 0, "returning from waits", 0 },
-	{ "held", "", 0, "blocked by the device", 0 },
+	{ "held", "host waiting for another device", 0, "blocked by the device", 0 },
 	{ "loading", "loading code", 0, "", 0 },
 	{ "order", "operations waiting for other streams or devices", 0, "", 0 },
 	{ "start", "operations on their way to the device", 1, "", 0 },

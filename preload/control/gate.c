@@ -138,7 +138,7 @@ static void drop_dead(void)
 int gate_is_empty(void)
 {
 	drop_dead();
-	return !is_any_inside();
+	return !system_barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) && !is_any_inside();
 }
 
 int gate_works(void)

@@ -51,7 +51,7 @@ int capture_begin(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
 	struct front *front = front_of(graphs, &graphs->streams, call->stream, 1);
-	struct lists lists = lists_of(call, 2);
+	struct lists lists = lists_of(call, 1, 2);
 	int64_t graph;
 
 	if (!front)
@@ -100,7 +100,7 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 static void update_capture(struct loader *loader, const struct loaded_call *call,
 	struct front *front)
 {
-	struct lists lists = lists_of(call, 2);
+	struct lists lists = lists_of(call, 1, 2);
 
 	if (VALUE(call, type) & 1)
 		front->count = 0;
@@ -114,7 +114,7 @@ static void update_capture(struct loader *loader, const struct loaded_call *call
 /* Capture info gives the handles of the graph and of the nodes at the stream's front. */
 static int name_captured(struct loader *loader, const struct loaded_call *call, struct front *front)
 {
-	struct lists lists = lists_of(call, 1);
+	struct lists lists = lists_of(call, 1, 1);
 	int64_t graph = loader->p.graphs->capture[front->capture - 1].graph;
 	uint64_t handle = VALUE(call, graph);
 

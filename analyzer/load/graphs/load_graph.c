@@ -164,14 +164,17 @@ const uint64_t *loader_list_words(const struct loaded_call *call, size_t count, 
 	return &record->field[words - count * lists - more];
 }
 
-struct lists lists_of(const struct loaded_call *call, size_t most)
+struct lists lists_of(const struct loaded_call *call, size_t least, size_t most)
 {
 	size_t count = HAS(call, count) ? VALUE(call, count) : 0;
 	size_t more = HAS(call, more) ? VALUE(call, more) : 0;
 	size_t before, words = words_of(call, &before), lists = most;
 
-	while (lists > 1 && count <= words && words < before + count * lists + more)
+	/* Where versions of a call differ in their lists, these fill the record. */
+	while (lists > least && words != before + count * lists + more)
 		lists--;
+	if (least < most && words != before + count * lists + more)
+		return (struct lists){ NULL, count, lists, more };
 	return (struct lists){ loader_list_words(call, count, lists, more), count, lists, more };
 }
 
@@ -257,7 +260,8 @@ static int load_node(struct loader *loader, const struct loaded_call *call)
 	const char *name = graph_node_type(type);
 	int64_t graph = graph_of(loader, call, VALUE(call, graph)), child = 0, node;
 	/* cuGraphAddNode passes edges and further words; the other calls pass nodes only. */
-	struct lists lists = lists_of(call, HAS(call, ptr) && HAS(call, more) ? 2 : 1);
+	size_t two = HAS(call, ptr) && HAS(call, more);
+	struct lists lists = lists_of(call, 1 + two, 1 + two);
 
 	if (map_get(&loader->p.graphs->unplaced, (uint64_t)graph, 0))
 		loader->p.graphs->memory.doubt |= CONTENT_UNNAMED;
@@ -286,7 +290,7 @@ static int change_edges(struct loader *loader, const struct loaded_call *call)
 		"UPDATE graph_edge SET removed = ? "
 		"WHERE from_node = ? AND to_node = ? AND removed IS NULL";
 	int64_t graph = graph_of(loader, call, VALUE(call, graph));
-	struct lists lists = lists_of(call, 3);
+	struct lists lists = lists_of(call, 2, 3);
 
 	for (size_t i = 0; lists.word && i < lists.count && graph > 0; i++) {
 		int64_t from = node_at(loader, call, &lists, 0, i);

@@ -87,8 +87,10 @@ struct lists {
 	size_t lists;
 	size_t more; /* words of the others */
 };
-/* most: lists of count words that the call may have; of its versions, the record shows which. */
-struct lists lists_of(const struct loaded_call *call, size_t most);
+/*
+ * least, most: lists of count words that the call's versions have; the record shows how many it is.
+ */
+struct lists lists_of(const struct loaded_call *call, size_t least, size_t most);
 int64_t node_at(const struct loader *loader, const struct loaded_call *call,
 	const struct lists *lists, size_t list, size_t i);
 

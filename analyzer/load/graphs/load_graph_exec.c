@@ -182,7 +182,7 @@ static int name_strangers(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
 	int64_t graph = handle_row(&graphs->graph, call, VALUE(call, graph));
-	struct lists lists = lists_of(call, 1);
+	struct lists lists = lists_of(call, 1, 1);
 
 	if (!graph || !lists.word)
 		return 0;
