@@ -112,10 +112,11 @@ static const char all_sql[] =
 	"SELECT count(DISTINCT c.id)" CALLS_THERE("?1")
 	" AND NOT EXISTS (SELECT 1 FROM call_kind k JOIN stream m ON m.id = c.stream"
 	"  WHERE k.name = t.kind AND k.waits = 'stream' AND m.kind IN ('blocking', 'non-blocking')"
-	"  AND m.id NOT IN (SELECT u.stream FROM call u JOIN call_type v ON v.id = u.type"
-	"   JOIN call_kind l ON l.name = v.kind WHERE (l.work OR l.silent OR l.marker) AND u.stream NOT NULL)"
 	"  AND NOT EXISTS (SELECT 1 FROM call u JOIN call_type v ON v.id = u.type"
-	"   JOIN call_kind l ON l.name = v.kind WHERE l.any_stream))";
+	"   JOIN call_kind l ON l.name = v.kind WHERE l.any_stream AND l.family <> 'context_end')"
+	"  AND m.id NOT IN (SELECT u.stream FROM call u JOIN call_type v ON v.id = u.type"
+	"   JOIN call_kind l ON l.name = v.kind WHERE (l.work OR l.silent OR l.marker)"
+	"   AND u.stream NOT NULL))";
 static const char found_sql[] =
 	"SELECT f.rule, sum(p.count) FROM finding_place p JOIN finding f ON f.id = p.finding"
 	" JOIN site b ON b.id = p.site WHERE (b.process, b.text, b.function) IN"
