@@ -177,8 +177,9 @@ same "each line where it was" "2" "$(git diff --numstat app.cu | cut -f 2)"
 made app second
 same "the findings of these lines are gone" "step" "$(needless second)"
 "$cufence" report --patch second.db >../patch 2>../err
+# The wait that is left only keeps streams in order: its fix is an event.
 same "nothing is left to patch: the last wait of the loop is needed" " 1 of its 300 waits may be needed" \
-	"$(cat ../patch) $(sed 's/.*: //' ../err)"
+	"$(cat ../patch) $(sed 's/.*: //' ../err | grep -v 'no mechanical change')"
 
 # Streams do not block if nothing but the legacy default stream's own work is kept waiting.
 legacy() { "$cufence" query "$1.db" "SELECT count(*) FROM finding WHERE rule = 'legacy-stream-serialization'"; }
@@ -392,7 +393,7 @@ sed -i 's/ = torch.cuda.Stream() if .*/ = (s, other)[turn % 2]/; s/with torch.cu
 	s/def turns(other,/def turns(s, other,/; s/^turns(/turns(side, /; /^for turn/,/^    torch/d' train.py
 script train turns
 same "a stream of another turn is not named" "the other line uses several streams" \
-	"$("$cufence" report --patch turns.db 2>&1 | sed 's/.*: //' | sort -u)"
+	"$("$cufence" report --patch turns.db 2>&1 | sed 's/.*: //' | grep -v 'no mechanical change' | sort -u)"
 script reuse before
 same "memory that a stream still uses" "+        batch.record_stream(side)" \
 	"$("$cufence" report --patch before.db 2>../err | grep "^+ ")"

@@ -61,11 +61,16 @@ def line_of(place):
     return place["at"] and (place["at"]["function"], place["at"]["text"])
 
 
+def counted(finding):
+    """Its places; of a missing fence without those that are less certain, and not shown."""
+    return [place for place in finding["places"] if place["shown"] or not place["memory"]]
+
+
 def block(finding, most):
     """The numbers of a finding's lines, in their order, and of its first shown places; None: of all."""
     places = finding["places"]
     listed = [place for place in places if place["shown"]][:most] if most else places
-    lines = len({line_of(place) for place in places})
+    lines = len({line_of(place) for place in counted(finding)})
     text = cost(finding) + (f", {lines} lines" if lines > 1 else "")
     wanted = re.findall(NUMBER, finding["message"]) + re.findall(NUMBER, text)
     last = None
@@ -102,7 +107,7 @@ def where(place):
 
 def sums(finding):
     for member in "count", "waited_ns", "delayed_ns":
-        yield member, finding[member], sum(place[member] for place in finding["places"])
+        yield member, finding[member], sum(place[member] for place in counted(finding))
     yield "share", round(finding["share"], 9), round(sum(p["share"] for p in finding["places"]), 9)
 
 
