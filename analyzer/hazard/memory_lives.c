@@ -78,8 +78,8 @@ static int free_graph_memory(struct hazards *hazards, const struct walk_call *ca
 }
 
 /*
- * Work is complete for who frees on the host if the thread has observed that; another one may have
- * told it.  What was only allocated is not accessed.
+ * Work is complete for who frees on the host if the thread has observed that.  Another thread that
+ * has may have signalled it.  What was only allocated is not accessed.
  */
 static enum order_strength order_on_host(void *arg, const struct past_access *past,
 	const struct memory_access *access)

@@ -6,8 +6,7 @@
  * event only what comes later in one stream, so that each pair of streams counts.
  *
  * All of a pair has to be known: that these are operations whose accesses are complete, and that
- * the later one is submitted by the thread that waited.  Another thread may have been told that the
- * wait is over.  A synchronous copy would wait in place of the wait.
+ * the waiting thread submits the later one.  Another thread may have got a signal after the wait.
  */
 #include "memory.h"
 #include "needs_internal.h"

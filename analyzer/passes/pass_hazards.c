@@ -420,11 +420,10 @@ static int say_record_stream(struct words *words, const struct instance *worst,
 	return 0;
 }
 
-/* The later one is cudaFree. */
-static int say_free_in_order(struct words *words, const struct instance *worst, FILE *out)
+/* "wait for `copies` after `load` (a.cu:31), before "; stream: its expression, "": not known. */
+static int say_host_wait(struct words *words, const struct instance *worst,
+	char stream[STREAM_EXPRESSION_SIZE], FILE *out)
 {
-	char stream[STREAM_EXPRESSION_SIZE];
-
 	fputs("wait", out);
 	if (find_code(words, worst->other_call, stream) ||
 		say_stream(words, worst->other_call, stream, " for ", out))
@@ -433,7 +432,15 @@ static int say_free_in_order(struct words *words, const struct instance *worst, 
 	if (say_step(words, worst->other_call, out))
 		return -1;
 	fputs(", before ", out);
-	if (say_step(words, worst->call, out))
+	return 0;
+}
+
+/* The later one is cudaFree. */
+static int say_free_in_order(struct words *words, const struct instance *worst, FILE *out)
+{
+	char stream[STREAM_EXPRESSION_SIZE];
+
+	if (say_host_wait(words, worst, stream, out) || say_step(words, worst->call, out))
 		return -1;
 	fputs(", or free it with cudaFreeAsync", out);
 	return say_stream(words, worst->other_call, stream, " on ", out);
@@ -513,14 +520,9 @@ int pass_fix_host_access(struct words *words, const struct instance *worst, FILE
 		framework_of_call(words_frames(words), worst->other_call);
 	char earlier[STREAM_EXPRESSION_SIZE];
 
-	fputs("wait", out);
-	if (find_code(words, worst->other_call, earlier) ||
-		say_stream(words, worst->other_call, earlier, " for ", out))
+	if (say_host_wait(words, worst, earlier, out))
 		return -1;
-	fputs(" after ", out);
-	if (say_step(words, worst->other_call, out))
-		return -1;
-	fputs(", before the host goes on", out);
+	fputs("the host goes on", out);
 	if (words_place(words, worst->call, out) < 0)
 		return -1;
 	if (framework && *earlier) {

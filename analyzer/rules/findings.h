@@ -78,7 +78,7 @@ int64_t findings_place(struct findings *findings, int64_t call);
 
 /*
  * The same of one type of call: a line may make two, of which one is to be changed.  Macros that
- * make two of one type are not told apart.
+ * make two of one type count as one.
  */
 int64_t findings_place_of_type(struct findings *findings, int64_t call);
 
