@@ -7,6 +7,7 @@
  *
  * All of a pair has to be known: that these are operations whose accesses are complete, and that
  * the waiting thread submits the later one.  Another thread may have got a signal after the wait.
+ * A synchronous copy would wait in place of the wait.
  */
 #include "memory.h"
 #include "needs_internal.h"
